@@ -53,7 +53,8 @@ def likely_separator(lines: Iterable[str], usual: str) -> str:
 def has_decimal_commas(cells: Collection[str]) -> bool:
     """Tell whether cells are numbers, some of them with a decimal comma, and nothing else.
 
-    Where a comma only ever stands between two single digits in order, it may as well separate answers: then it is not.
+    Beside whole numbers, commas that only ever stand between two single digits in order may as well separate answers:
+    then they are not decimal commas.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def has_decimal_commas(cells: Collection[str]) -> bool:
     with_comma = [cell for cell in cells if _WITH_COMMA.fullmatch(cell)]
     n_whole = sum(_WHOLE.fullmatch(cell) is not None for cell in cells)
     may_be_answers = all(len(cell) == 3 and "0" < cell[0] < cell[2] for cell in with_comma)
-    return not may_be_answers and len(with_comma) + n_whole == len(cells)
+    return bool(with_comma) and not (n_whole and may_be_answers) and len(with_comma) + n_whole == len(cells)
 
 
 def _cells(lines: list[str], separator: str) -> int:
