@@ -40,7 +40,7 @@ def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, 
     >>> from pgmpy_latent import AgglomerativeCardinality
     >>> frame = pd.DataFrame({"a": [0, 1] * 20, "b": [0, 1] * 20, "c": [0, 1] * 20})
     >>> learner = AgglomerativeCardinality(DAG([("h", name) for name in "abc"], latents={"h"})).fit(frame)
-    >>> plot_merges(learner).get_title()
+    >>> plot_merges(learner).get_title("left")
     'h: 2 states'
     """
     merges = learner.merges(hidden)
