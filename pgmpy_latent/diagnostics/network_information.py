@@ -73,7 +73,9 @@ class NetworkInformation:
         """
         share, given = shares_and_conditionals(self.network, at)
         columns = [node for node in self._linked(at) if not self.network.latent[node]]
-        information = np.array([block_information(share[:, None] * given[node], [0], [0])[0, 0] for node in columns])
+        occurs = share[:, None] > 0  # a state that does not occur says nothing, and nothing is known given it
+        joints = (share[:, None] * np.where(occurs, given[node], 0.0) for node in columns)
+        information = np.array([block_information(joint, [0], [0])[0, 0] for joint in joints])
         says = information > NOTHING
         return share, [node for node, some in zip(columns, says, strict=True) if some], information[says], len(columns)
 

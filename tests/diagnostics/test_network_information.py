@@ -47,6 +47,16 @@ def test_mutual_information_agrees_with_enumeration(network):
         assert part["coverage"].is_monotonic_increasing
 
 
+def test_a_state_that_does_not_occur_hides_no_information():
+    network = LatentNetwork(
+        ["x", "H"], [[0, 1], [0, 1, 2]], [(), (0,)], [False, True],
+        [[[0.3, 0.7]], [[0.0, 1.0, 0.0], [0.9, 0.1, 0.0]]],
+    )  # fmt: skip
+    found = informative_columns(network, 1, n_rows=100)
+    assert list(found["column"]) == ["x"]
+    assert found["mutual_information"][0] == pytest.approx(information(network, [0], [1]), abs=1e-12)
+
+
 @settings(max_examples=25)
 @given(latent_trees(max_nodes=6, max_card=3), st.integers(1, 3))
 def test_a_tree_says_the_same_as_a_network(tree, n):
